@@ -3,6 +3,7 @@
 #include "capi/guard.h"
 #include "dlx/call.h"
 #include "src/base/last_error.h"
+#include "src/base/shape_text.h"
 #include "src/contract/check.h"
 #include "src/dtype/dtype.h"
 #include "src/tensor/synchronization.h"
@@ -37,6 +38,11 @@ void check_arguments(const Contract& contract, const dlx_argument* arguments, co
     if (array->ndim > 0 && (array->shape == nullptr || array->strides == nullptr)) {
       fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has no shape or no strides (NULL)",
            parameter.name.c_str());
+    }
+    for (int32_t axis = 0; axis < array->ndim; ++axis) {
+      if (array->shape[axis] >= 0) continue;
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has a negative extent (shape %s)",
+           parameter.name.c_str(), shape_text(array->ndim, array->shape).text);
     }
     const DLTensor* like =
         parameter.same_dtype_as >= 0 ? arguments[parameter.same_dtype_as].array : nullptr;
@@ -123,7 +129,7 @@ class Call {
   void make_result(int index, Binding* binding) {
     const Parameter& parameter = contract_.parameters[static_cast<size_t>(index)];
     int64_t shape[Parameter::kMostAxes];
-    infer_shape(contract_, index, *binding, shape);
+    infer_shape(parameter, *binding, shape);
     Allocation allocation;
     allocation.order = parameter.layout == Layout::kColumnMajor ? DLX_ORDER_F : DLX_ORDER_C;
     const DLTensor* const like =
@@ -234,7 +240,7 @@ dlx_status dlx_contract_result(const dlx_contract* contract, int32_t index,
     Binding binding(*contract);
     check_arguments(*contract, arguments, nullptr, &binding);
     int64_t shape[Parameter::kMostAxes];
-    infer_shape(*contract, index, binding, shape);
+    infer_shape(parameter, binding, shape);
     *out_dtype = parameter.same_dtype_as >= 0 ? arguments[parameter.same_dtype_as].array->dtype
                                               : parameter.dtypes[0];
     for (int i = 0; i < parameter.axes; ++i) out_shape[i] = shape[i];

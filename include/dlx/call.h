@@ -9,7 +9,7 @@
  *   `_` for any, or a name, which is equal wherever it occurs; an integer parameter may have that
  *   name too. `[...]` takes any number of axes, `[..., n]` any number before the named ones.
  *   The words:
- *     `writable`   the function writes the array; read-only and repeated elements are refused
+ *     `writable`   the function writes the array; read-only and overlapping elements are refused
  *     `C`, `F`     compact in row-major (the default) or column-major order
  *     `strided`    any strides; the function must use them
  *     `unaligned`  also addresses that are no multiple of the element's size

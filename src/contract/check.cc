@@ -10,6 +10,7 @@
 #include "dlx/dlx.h"
 #include "src/base/error.h"
 #include "src/base/shape_text.h"
+#include "src/copy/copy.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 
@@ -48,10 +49,15 @@ uintptr_t unaligned_bits(DLDataType dtype) noexcept {
   return bytes == 0 ? 0 : uintptr_t{bytes & (0 - bytes)} - 1;
 }
 
-/// Whether an axis repeats its elements: who writes one writes all.
+/// Whether two indices share an element: who writes one writes both.
 bool repeats(const DLTensor& array) noexcept {
-  for (int i = 0; i < array.ndim; ++i) {
-    if (array.shape[i] > 1 && array.strides[i] == 0) return true;
+  uint64_t reach = 0;  // of the axes inside axis i, which nearly always steps over them
+  for (int i = array.ndim - 1; i >= 0; --i) {
+    if (array.shape[i] == 1) continue;
+    const auto stride = static_cast<uint64_t>(array.strides[i]);
+    const uint64_t step = array.strides[i] < 0 ? 0 - stride : stride;
+    if (step <= reach) return repeats_elements(array);
+    reach += step * static_cast<uint64_t>(array.shape[i] - 1);
   }
   return false;
 }
@@ -185,8 +191,8 @@ void refuse(const Contract& contract, const Parameter& parameter, Mismatch misma
            dtype_text(array.dtype).text);
     case Mismatch::kOverlap:
       fail(DLX_ERROR_INVALID_ARGUMENT,
-           "`%s` is written to, and its elements overlap (a stride is 0, shape %s)", name,
-           shape.text);
+           "`%s` is written to, and its elements overlap (shape %s, strides %s)", name, shape.text,
+           shape_text(array.ndim, array.strides).text);
     case Mismatch::kAlignment:
       fail(DLX_ERROR_COPY_REFUSED, "`%s` must be aligned to its elements (%s at address %p)", name,
            dtype_text(array.dtype).text, array.data);
@@ -244,15 +250,10 @@ bool is_curable(const Parameter& parameter, Mismatch mismatch) noexcept {
   }
 }
 
-void infer_shape(const Contract& contract, int index, const Binding& binding, int64_t* shape) {
-  const Parameter& parameter = contract.parameters[static_cast<size_t>(index)];
+void infer_shape(const Parameter& parameter, const Binding& binding, int64_t* shape) noexcept {
   for (int i = 0; i < parameter.axes; ++i) {
     const int64_t extent = parameter.extents[i];
     shape[i] = is_name(extent) ? binding.values[name_index(extent)] : extent;
-    if (shape[i] >= 0) continue;
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` of the result `%s` is negative or unknown (got %lld)",
-         contract.names[static_cast<size_t>(name_index(extent))].c_str(), parameter.name.c_str(),
-         static_cast<long long>(shape[i]));
   }
 }
 

@@ -128,8 +128,8 @@ inline void bind_number(const Parameter& parameter, int64_t value, Binding* bind
 /// Whether a temporary may stand for an array with that mismatch.
 bool is_curable(const Parameter& parameter, Mismatch mismatch) noexcept;
 
-/// The shape of a result whose extents are all known by now. Throws Error(INVALID_ARGUMENT).
-void infer_shape(const Contract& contract, int index, const Binding& binding, int64_t* shape);
+/// The shape of a result, whose extents are all known by now: no contract has others.
+void infer_shape(const Parameter& parameter, const Binding& binding, int64_t* shape) noexcept;
 
 }  // namespace dlx
 

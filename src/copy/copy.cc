@@ -45,6 +45,24 @@ bool converts(const DLDataType& dst, const DLDataType& src) noexcept {
   return find_conversion(dst, false, src, false, &conversion);
 }
 
+bool repeats_elements(const DLTensor& array) noexcept {
+  CopyAxis axes[CopyPlan::kMaxAxes];
+  int ndim = 0;
+  for (int i = 0; i < array.ndim; ++i) {
+    if (array.shape[i] == 1) continue;
+    if (ndim == CopyPlan::kMaxAxes) return true;  // more elements than there are addresses
+    const auto stride = static_cast<uint64_t>(array.strides[i]);
+    const uint64_t step = array.strides[i] < 0 ? 0 - stride : stride;
+    int64_t reach;
+    if (__builtin_mul_overflow(step, array.shape[i] - 1, &reach)) return true;
+    int place = ndim++;
+    const auto dst = static_cast<int64_t>(step);
+    for (; place > 0 && axes[place - 1].dst < dst; --place) axes[place] = axes[place - 1];
+    axes[place] = {array.shape[i], dst, 0};
+  }
+  return repeats_elements(axes, ndim);
+}
+
 CopyPlan plan_copy(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded) {
   check_same_dtype(dst.dtype, src.dtype);
   Conversion conversion;

@@ -17,6 +17,11 @@ CopyPlan plan_copy(const DLTensor& dst, bool dst_padded, const DLTensor& src, bo
 /// to float32.
 bool converts(const DLDataType& dst, const DLDataType& src) noexcept;
 
+/// Whether two indices of an array share an element. It has elements, and strides. Exact, unless the
+/// search would take more than a bounded number of steps: then the answer is yes, as it is for an axis
+/// that reaches over 2^63 elements.
+bool repeats_elements(const DLTensor& array) noexcept;
+
 /// Copies every element of src into dst. Both lie in memory that the CPU can access.
 ///
 /// Both are checked descriptions (check_description). The same dtype, or one that converts(), and

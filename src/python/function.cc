@@ -181,15 +181,15 @@ class Call {
       if (!parameter.result) continue;
       PyObject* const passed = values_[i] == api.none ? nullptr : values_[i];
       passed_ |= (passed != nullptr ? 1u : 0u) << result_count_;
-      Ref result = passed != nullptr ? Ref::share(passed) : new_array(i, parameter);
+      Ref result = passed != nullptr ? Ref::share(passed) : new_array(parameter);
       results_[result_count_] = result.detach();
       borrow_into_slot(parameter, results_[result_count_++], &slots_[i]);
     }
   }
 
-  Ref new_array(size_t index, const Parameter& parameter) {
+  Ref new_array(const Parameter& parameter) {
     int64_t shape[Parameter::kMostAxes];
-    infer_shape(contract_, static_cast<int>(index), binding_, shape);
+    infer_shape(parameter, binding_, shape);
     const int like = parameter.same_dtype_as;
     const DLDataType dtype = like >= 0 ? slots_[like].array->dtype : parameter.dtypes[0];
     const DLDevice device = device_ != nullptr ? device_->device : DLDevice{kDLCPU, 0};

@@ -113,6 +113,16 @@ static void layouts_are_checked(void **state) {
   assert_check("f(x: float32[_, _])", &w, DLX_ERROR_COPY_REFUSED, "row-major");
   assert_check("f(x: float32[_, _] strided)", &w, DLX_OK, "");
   assert_check("f(x: float32[_, _] strided writable)", &w, DLX_ERROR_INVALID_ARGUMENT, "overlap");
+  w.strides[0] = 1; /* windows */
+  assert_check("f(x: float32[_, _] strided)", &w, DLX_OK, "");
+  assert_check("f(x: float32[_, _] strided writable)", &w, DLX_ERROR_INVALID_ARGUMENT,
+               "its elements overlap (shape (3, 4), strides (1, 1))");
+  w.shape[1] = 2, w.strides[0] = -2;
+  assert_check("f(x: float32[_, _] strided writable)", &w, DLX_OK, "");
+  w.shape[1] = 3, w.strides[1] = 3; /* interleaved: 0 3 6, -2 1 4, -4 -1 2 */
+  assert_check("f(x: float32[_, _] strided writable)", &w, DLX_OK, "");
+  w.shape[0] = 4; /* and -6 -3 0 */
+  assert_check("f(x: float32[_, _] strided writable)", &w, DLX_ERROR_INVALID_ARGUMENT, "overlap");
   make(&w);
   w.strides[0] = 1, w.strides[1] = 3;
   assert_check("f(x: float32[_, _] F)", &w, DLX_OK, "");
@@ -130,6 +140,9 @@ static void layouts_are_checked(void **state) {
   w.flags[0] = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   assert_check("f(x: uint4[_, _])", &w, DLX_ERROR_COPY_REFUSED, "packed uint4");
   make(&w);
+  w.shape[1] = -4;
+  assert_check("f(x: float32[_, _])", &w, DLX_ERROR_INVALID_ARGUMENT,
+               "`x` has a negative extent (shape (3, -4))");
   w.array.strides = NULL;
   assert_check("f(x: float32[_, _])", &w, DLX_ERROR_INVALID_ARGUMENT, "no strides");
   w.arguments[0].array = NULL;
@@ -219,7 +232,7 @@ static void results_follow_from_arguments(void **state) {
   w.shape[1] = -4;
   assert_int_equal(dlx_contract_result(c, 1, w.arguments, &dtype, shape),
                    DLX_ERROR_INVALID_ARGUMENT);
-  assert_words("`w` of the result `y` is negative or unknown (got -4)");
+  assert_words("`x` has a negative extent (shape (3, -4))");
   dlx_contract_release(c);
 }
 

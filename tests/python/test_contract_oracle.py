@@ -52,12 +52,15 @@ class Parameter:
         parts = 2 if array.dtype.kind == "c" else 1
         if not self.unaligned and array.ctypes.data % (array.itemsize // parts):
             return False
-        repeated = any(
-            n > 1 and step == 0 for n, step in zip(array.shape, array.strides, strict=True)
-        )
-        if self.writable and repeated:
+        if self.writable and np.unique(offsets(array)).size < array.size:
             return False
         return self.layout == "strided" or bool(array.flags[f"{self.layout}_CONTIGUOUS"])
+
+
+def offsets(array: np.ndarray) -> np.ndarray:
+    """Where each element is, in bytes from the first one."""
+    steps = np.array(array.strides, np.intp).reshape(-1, *[1] * array.ndim)
+    return (np.indices(array.shape) * steps).sum(axis=0)
 
 
 def some_parameter(chosen: random.Random) -> Parameter:
