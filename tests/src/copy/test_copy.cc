@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <limits>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -309,6 +311,35 @@ void interleaved_but_distinct_elements_are_accepted(void**) {
 }
 
 // Empty copies read and write nothing.
+bool repeats(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
+  return dlx::repeats_elements(Described(nullptr, shape, strides).tensor);
+}
+
+void repeated_elements_are_found(void**) {
+  for (uint64_t seed = 1; seed <= 20 * kThousand; ++seed) {
+    Choices choices(seed);
+    std::vector<int64_t> shape, strides, places = {0};
+    for (int64_t axis = choices.below(5); axis > 0; --axis) {
+      shape.push_back(1 + choices.below(4));
+      strides.push_back(choices.below(25) - 12);
+      std::vector<int64_t> all;
+      for (int64_t i = 0; i < shape.back(); ++i) {
+        for (const int64_t place : places) all.push_back(place + i * strides.back());
+      }
+      places = all;
+    }
+    const std::set<int64_t> distinct(places.begin(), places.end());
+    const bool right = repeats(shape, strides) == (distinct.size() < places.size());
+    if (!right) print_error("seed %llu\n", static_cast<unsigned long long>(seed));
+    assert_true(right);
+  }
+  // What no array can have counts as repeated.
+  assert_true(repeats({2}, {std::numeric_limits<int64_t>::min()}));
+  assert_true(repeats({1 << 30, 2}, {int64_t{1} << 40, 1}));
+  assert_true(repeats(std::vector<int64_t>(65, 2), std::vector<int64_t>(65, 1)));
+  assert_false(repeats({1, 2}, {std::numeric_limits<int64_t>::min(), 1}));
+}
+
 void empty_tensors_need_no_data(void**) {
   assert_string_equal(refusal({nullptr, {3, 0}}, {nullptr, {3, 0}, {0, 0}}).c_str(), "");
 }
@@ -378,6 +409,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(temporaries_that_find_no_memory_are_refused),
       cmocka_unit_test(scratch_memory_beyond_the_shelves_is_freed),
       cmocka_unit_test(interleaved_but_distinct_elements_are_accepted),
+      cmocka_unit_test(repeated_elements_are_found),
       cmocka_unit_test(empty_tensors_need_no_data),
       cmocka_unit_test(each_structure_gets_the_kernel_that_suits_it),
       cmocka_unit_test(a_plan_can_be_described),
