@@ -67,11 +67,13 @@ ExportRequest read_request(const Tensor* tensor, PyObject* stream, PyObject* dl_
   if (dl_device != nullptr && dl_device != api.none) {
     int64_t type, id;
     read_pair(dl_device, "dl_device", &type, &id);
+    if (type != static_cast<int32_t>(type) || id != static_cast<int32_t>(id)) {
+      fail(DLX_ERROR_UNSUPPORTED,
+           "`dl_device` (%lld, %lld) cannot be reached: no device has that number",
+           static_cast<long long>(type), static_cast<long long>(id));
+    }
     request.has_device = true;
-    // A number beyond 32 bits becomes an invalid device.
-    request.device.device_type = static_cast<DLDeviceType>(type == int32_t(type) ? type : 0);
-    request.device.device_id = id == int32_t(id) ? static_cast<int32_t>(id) : -1;
-    request.device = resolve_device(request.device);
+    request.device = resolve_device({static_cast<DLDeviceType>(type), static_cast<int32_t>(id)});
   }
   if (stream != nullptr && stream != api.none) {
     request.has_stream = true;

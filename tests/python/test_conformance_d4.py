@@ -5,6 +5,7 @@ Items 45, 46, 48 and 57, about streams, are in test_conformance_streams.py.
 
 import ctypes
 import enum
+import re
 import struct
 
 import pytest
@@ -119,6 +120,12 @@ def test_items_53_58_unsupported_device_is_a_buffer_error_and_no_type_error(aske
     with pytest.raises(BufferError) as caught:
         dlx.empty(3).__dlpack__(dl_device=asked, max_version=(1, 3))
     assert not isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize("asked", [(2**32 + 1, 0), (1, 2**32), (1, -(2**40))])
+def test_item_58_numbers_beyond_32_bits_are_no_devices(asked):
+    with pytest.raises(BufferError, match=re.escape(str(asked))):
+        dlx.empty(3).__dlpack__(dl_device=asked, max_version=(1, 3))
 
 
 @pytest.mark.parametrize("base", [enum.Enum, enum.IntEnum])
