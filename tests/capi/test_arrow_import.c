@@ -247,7 +247,7 @@ static void fixed_shape_tensors_have_their_shape(void **state) {
 
   put_extension(
       metadata, "arrow.fixed_shape_tensor",
-      " {\t\"dim_names\" : [\"x\\\"\", \"\"] , \"shape\":[ 3 , 4 ],\n\"permutation\":[1,0]} ");
+      " {\t\"dim_names\" : [\"x\\\"\", \"\"] , \"shape\":[ 3 , 4 ],\r\n\"permutation\":[1,0]} ");
   make_numbers(&leaf, "i", data, 24);
   make_lists(&lists, "+w:12", &leaf, 1);
   lists.array.offset = 1;
