@@ -139,6 +139,9 @@ def test_the_name_in_every_pickle_stays():
     ours = dlx.asarray([1], dtype="uint16").__reduce_ex__(4)[1][3]
     assert ours == (_pickling.BIG_ENDIAN if sys.byteorder == "big" else 0)
     assert _pickling.rebuild(block, (2,), (1, 16, 1), ours).tolist() == [1, 2]
+    for other in (block[:3], block + b"x"):
+        with pytest.raises(dlx.InvalidArgumentError, match=r"bytes \(expected 4\)"):
+            _pickling.rebuild(other, (2,), (1, 16, 1), ours)
 
 
 def test_methods_go_by_name():
