@@ -144,6 +144,12 @@ def test_the_name_in_every_pickle_stays():
             _pickling.rebuild(other, (2,), (1, 16, 1), ours)
 
 
+def test_no_elements_need_no_address():
+    empty = dlx.from_pointer(0, (0, 2), "int16")
+    assert not empty.data_ptr
+    assert pickle.loads(pickle.dumps(empty)).shape == (0, 2)
+
+
 def test_methods_go_by_name():
     for name in ("tolist", "sum", "copy", "__add__", "__array__", "reshape"):
         method = getattr(dlx.Tensor, name)
