@@ -83,7 +83,7 @@ static void what_a_device_cannot_have_is_refused(void **state) {
 static void empty_arrays_of_devices_need_no_bitmap(void **state) {
   (void)state;
   arrow_node leaf, lists;
-  make_numbers(&leaf, "f", POISON, 8);
+  make_numbers(&leaf, "f", POISON, 4);
   leaf.buffers[0] = POISON;
   leaf.array.null_count = -1;
   make_lists(&lists, "+w:2", &leaf, 0);
