@@ -141,6 +141,7 @@ def test_array_interface_with_a_buffer_strides_and_offset():
     assert tensor.tolist() == [[3, 2], [9, 8]]
     assert not tensor.readonly
     assert dlx.asarray(Interface(shape=(2,), typestr="|u1", data=b"ab")).readonly
+    assert dlx.asarray(Interface(shape=(0, 2), typestr="|u1", data=b"")).shape == (0, 2)
 
 
 @pytest.mark.parametrize(
