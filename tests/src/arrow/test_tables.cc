@@ -3,7 +3,6 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -244,15 +243,16 @@ void chunks_of_a_table_are_joined(void**) {
 /// The caller's allocator, with a count.
 struct Counted {
   int calls = 0;
+  alignas(256) char memory[8][256];
   dlx_allocator allocator = DLX_ALLOCATOR_INIT;
 
   Counted() {
     allocator.user_data = this;
-    allocator.allocate = [](size_t size, size_t alignment, int32_t, int32_t, void* self) {
-      ++static_cast<Counted*>(self)->calls;
-      return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    allocator.allocate = [](size_t, size_t, int32_t, int32_t, void* user_data) -> void* {
+      auto* self = static_cast<Counted*>(user_data);
+      return self->memory[self->calls++];
     };
-    allocator.deallocate = [](void* data, size_t, int32_t, int32_t, void*) { std::free(data); };
+    allocator.deallocate = [](void*, size_t, int32_t, int32_t, void*) {};
   }
 };
 
