@@ -68,19 +68,15 @@ bool is_compact(int32_t ndim, const int64_t* shape, const int64_t* strides,
 bool offset_range(int32_t ndim, const int64_t* shape, const int64_t* strides, int64_t* lowest,
                   int64_t* highest) noexcept {
   int64_t low = 0, high = 0;
-  bool fits = true, is_empty = false;
   for (int32_t axis = 0; axis < ndim; ++axis) {
-    is_empty = is_empty || shape[axis] == 0;
-    if (shape[axis] <= 1) continue;
     int64_t reach;
-    fits = fits && checked_mul(shape[axis] - 1, strides[axis], &reach);
-    if (!fits) break;
+    if (!checked_mul(shape[axis] - 1, strides[axis], &reach)) return false;
     int64_t* end = reach < 0 ? &low : &high;
-    fits = checked_add(*end, reach, end);
+    if (!checked_add(*end, reach, end)) return false;
   }
-  *lowest = is_empty ? 0 : low;
-  *highest = is_empty ? 0 : high;
-  return fits || is_empty;
+  *lowest = low;
+  *highest = high;
+  return true;
 }
 
 bool reshape_strides(int32_t ndim, const int64_t* shape, const int64_t* strides, int32_t new_ndim,

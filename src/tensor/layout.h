@@ -27,8 +27,8 @@ void fill_compact_strides(int32_t ndim, const int64_t* shape, int32_t order,
 /// Whether the strides are compact in that order. Ignores axes of extent 1; true for empty tensors.
 bool is_compact(int32_t ndim, const int64_t* shape, const int64_t* strides, int32_t order) noexcept;
 
-/// Offsets of the lowest and the highest element from element [0, …, 0]; false on overflow.
-/// Both are 0 for an empty tensor.
+/// Offsets of the lowest and the highest element from element [0, …, 0], of a tensor that has elements;
+/// false on overflow.
 bool offset_range(int32_t ndim, const int64_t* shape, const int64_t* strides, int64_t* lowest,
                   int64_t* highest) noexcept;
 

@@ -79,6 +79,30 @@ static void what_a_device_cannot_have_is_refused(void **state) {
   assert_int_equal(node.released, 0);
 }
 
+/* Without elements nothing is read: neither bitmaps, nor an offset into a handle's buffer. */
+static void empty_arrays_of_devices_need_no_bitmap(void **state) {
+  (void)state;
+  arrow_node leaf, lists;
+  make_numbers(&leaf, "f", POISON, 4);
+  leaf.buffers[0] = POISON;
+  leaf.array.null_count = -1;
+  make_lists(&lists, "+w:2", &leaf, 0);
+  lists.array.offset = 4;
+  struct ArrowDeviceArray array = on_device(&lists, ARROW_DEVICE_OPENCL, 0);
+  dlx_tensor *tensor;
+
+  assert_ok(dlx_tensor_from_arrow_device(&array, &lists.schema, NULL, NULL, &tensor));
+  assert_shape(tensor, 2, EXTENTS(0, 2));
+  dlx_tensor_release(tensor);
+
+  make_numbers(&leaf, "f", POISON, 0);
+  leaf.array.offset = 4;
+  array = on_device(&leaf, ARROW_DEVICE_OPENCL, 0);
+  assert_ok(dlx_tensor_from_arrow_device(&array, &leaf.schema, NULL, NULL, &tensor));
+  assert_int_equal(dlx_tensor_dltensor(tensor)->byte_offset, 0);
+  dlx_tensor_release(tensor);
+}
+
 static dlx_tensor *wrap_on(int32_t device_type, int32_t device_id, uint64_t byte_offset) {
   static const int64_t shape[] = {2, 2};
   DLTensor description = describe(POISON, dtype_of(kDLFloat, 32), 2, shape, NULL);
@@ -189,6 +213,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(devices_keep_their_numbers),
       cmocka_unit_test(what_a_device_cannot_have_is_refused),
+      cmocka_unit_test(empty_arrays_of_devices_need_no_bitmap),
       cmocka_unit_test(devices_go_out_as_device_arrays),
       cmocka_unit_test(offsets_of_handles_are_kept),
       cmocka_unit_test_teardown(exports_to_arrow_wait_for_the_device, nothing_is_left),

@@ -119,6 +119,30 @@ static void every_depth_keeps_and_releases_the_memory(void **state) {
   }
 }
 
+static int released_fields;
+
+static void count_field(struct ArrowSchema *self) {
+  ++released_fields;
+  self->release = NULL;
+}
+
+/* Releasing a schema releases the fields that are still in it. */
+static void a_schema_releases_its_field(void **state) {
+  (void)state;
+  int32_t data[4];
+  dlx_tensor *tensor = wrap_int32(data, 2, EXTENTS(2, 2));
+  exported pair = export(tensor, NULL);
+  struct ArrowSchema *field = pair.schema.children[0], own = *field;
+  released_fields = 0;
+  field->release = count_field;
+
+  release_pair(&pair);
+
+  assert_int_equal(released_fields, 1);
+  own.release(&own);
+  dlx_tensor_release(tensor);
+}
+
 /* An empty array has an address for its data, also if the tensor has none. */
 static void data_is_never_null(void **state) {
   (void)state;
@@ -332,6 +356,7 @@ int main(void) {
       cmocka_unit_test(a_tensor_without_axes_is_refused),
       cmocka_unit_test(several_axes_are_nested_lists),
       cmocka_unit_test(every_depth_keeps_and_releases_the_memory),
+      cmocka_unit_test(a_schema_releases_its_field),
       cmocka_unit_test(data_is_never_null),
       cmocka_unit_test(children_may_be_moved_out),
       cmocka_unit_test(strides_lead_to_a_copy),

@@ -204,6 +204,41 @@ static void lists_of_booleans_are_unpacked_in_any_order(void **state) {
   dlx_tensor_release(tensor);
 }
 
+static int allocations;
+
+static void *count_allocate(size_t size, size_t alignment, int32_t type, int32_t id, void *data) {
+  (void)type, (void)id, (void)data;
+  ++allocations;
+  return allocate_aligned(alignment, size);
+}
+
+static void deallocate(void *memory, size_t size, int32_t type, int32_t id, void *data) {
+  (void)size, (void)type, (void)id, (void)data;
+  free_aligned(memory);
+}
+
+/* Unpacking is the copy that was asked for. */
+static void booleans_are_copied_once(void **state) {
+  (void)state;
+  const uint8_t bits[] = {5};
+  dlx_allocator allocator = DLX_ALLOCATOR_INIT;
+  allocator.allocate = count_allocate;
+  allocator.deallocate = deallocate;
+  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
+  options.copy = DLX_COPY_ALWAYS;
+  options.order = DLX_ORDER_F;
+  options.allocator = &allocator;
+  arrow_node node;
+  make_numbers(&node, "b", bits, 3);
+  dlx_tensor *tensor;
+  allocations = 0;
+
+  assert_ok(dlx_tensor_from_arrow(&node.array, &node.schema, &options, NULL, &tensor));
+
+  assert_int_equal(allocations, 1);
+  dlx_tensor_release(tensor);
+}
+
 /* DLX_COPY_ALWAYS copies and releases the array at once. */
 static void a_copy_releases_the_array_at_once(void **state) {
   (void)state;
@@ -247,7 +282,7 @@ static void fixed_shape_tensors_have_their_shape(void **state) {
 
   put_extension(
       metadata, "arrow.fixed_shape_tensor",
-      " {\t\"dim_names\" : [\"x\\\"\", \"\"] , \"shape\":[ 3 , 4 ],\n\"permutation\":[1,0]} ");
+      " {\t\"dim_names\" : [\"x\\\"\", \"\"] , \"shape\":[ 3 , 4 ],\r\n\"permutation\":[1,0]} ");
   make_numbers(&leaf, "i", data, 24);
   make_lists(&lists, "+w:12", &leaf, 1);
   lists.array.offset = 1;
@@ -320,6 +355,7 @@ int main(void) {
       cmocka_unit_test(unknown_null_count_without_bitmap_means_none),
       cmocka_unit_test(booleans_are_unpacked),
       cmocka_unit_test(lists_of_booleans_are_unpacked_in_any_order),
+      cmocka_unit_test(booleans_are_copied_once),
       cmocka_unit_test(a_copy_releases_the_array_at_once),
       cmocka_unit_test(fixed_shape_tensors_have_their_shape),
       cmocka_unit_test(fixed_shape_tensors_in_their_variants),

@@ -135,6 +135,12 @@ static void absurd_lengths_of_metadata_are_refused(void **state) {
   memcpy(large + 8 + half, &half, sizeof half);
   assert_breaks(n.outer.schema.metadata = large, "absurd length (got 9437184");
   free(large);
+
+  /* The lengths count too: 12 bytes of them leave this many for the texts. */
+  const int32_t beyond = (16 << 20) - 12 + 1;
+  char lengths[12] = {1, 0, 0, 0, 0, 0, 0, 0};
+  memcpy(lengths + 8, &beyond, sizeof beyond);
+  assert_breaks(n.outer.schema.metadata = lengths, "absurd length (got 16777205");
 }
 
 /* A producer that changes its array from another thread: what was checked is what counts. */
@@ -340,7 +346,10 @@ static void malformed_tensor_metadata_is_refused(void **state) {
               {"{\"shape\":[2],\"dim_names\":[\"x]}", "without an end"},
               {"{\"shape\":[2],\"dim_names\":[\"x\\\"]}", "without an end"},
               {"{\"shape\":[2],\"dim_names\":[\"\n\"]}", "control character"},
-              {"{\"shape\":[2],\"dim_names\":[x]}", "no string"}};
+              {"{\"shape\":[2],\"dim_names\":[\"\x1f\"]}", "control character"},
+              {"{\"shape\":[2],\"dim_names\":[x]}", "no string"},
+              {"{\"dim_names\":null,\"dim_names\":null,\"shape\":[2]}", "a member twice"},
+              {"{\"permutation\":null,\"permutation\":null,\"shape\":[2]}", "a member twice"}};
   char metadata[300];
 
   for (size_t i = 0; i < COUNT_OF(rows); ++i) {

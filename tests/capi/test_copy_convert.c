@@ -35,6 +35,19 @@ static void contiguous_in_f_order(void **state) {
   dlx_tensor_release(out);
 }
 
+/* An empty tensor is aligned anywhere: no element is at its address. */
+static void contiguous_shares_what_is_empty(void **state) {
+  (void)state;
+  dlx_tensor *empty = wrap_int32((int32_t *)(uintptr_t)((uintptr_t)data | 4), 1, EXTENTS(0));
+  options.alignment = 512;
+  options.copy = DLX_COPY_NEVER;
+  assert_ok(dlx_tensor_contiguous(empty, &options, &out));
+
+  assert_ptr_equal(out, empty);
+  dlx_tensor_release(out);
+  dlx_tensor_release(empty);
+}
+
 /* A requested alignment may need a copy, which then has it. */
 static void contiguous_copies_for_the_alignment(void **state) {
   (void)state;
@@ -242,6 +255,17 @@ static void to_device_that_is_not_here_is_unavailable(void **state) {
                  "metal");
   assert_refused(dlx_tensor_to_device(tensor, kDLCPU, 1, NULL, &out), DLX_ERROR_UNAVAILABLE,
                  "cpu:1");
+  options.copy = DLX_COPY_NEVER;
+  assert_refused(dlx_tensor_to_device(tensor, kDLMetal, 0, &options, &out), DLX_ERROR_UNAVAILABLE,
+                 "metal");
+
+  DLTensor description = describe(data, dtype_of(kDLInt, 32), 1, EXTENTS(24), NULL);
+  description.device.device_type = kDLROCMHost;
+  dlx_tensor *pinned = NULL;
+  assert_ok(dlx_tensor_wrap(&description, 0, NULL, NULL, &pinned));
+  assert_refused(dlx_tensor_to_device(pinned, kDLCPU, 1, NULL, &out), DLX_ERROR_UNAVAILABLE,
+                 "cpu:1");
+  dlx_tensor_release(pinned);
 }
 
 /* An unknown mode, order, alignment, flag or stream is refused. */
@@ -261,6 +285,13 @@ static void options_are_checked(void **state) {
   assert_refused(dlx_tensor_clone(tensor, &options, &out), DLX_ERROR_UNSUPPORTED, "flags");
   options.flags = DLX_HAS_STREAM;
   assert_refused(dlx_tensor_clone(tensor, &options, &out), DLX_ERROR_INVALID_ARGUMENT, "stream");
+  /* Also where nothing is to be copied. */
+  assert_refused(dlx_tensor_contiguous(tensor, &options, &out), DLX_ERROR_INVALID_ARGUMENT,
+                 "stream");
+  assert_refused(dlx_tensor_reshape(tensor, 1, EXTENTS(24), &options, &out),
+                 DLX_ERROR_INVALID_ARGUMENT, "stream");
+  assert_refused(dlx_tensor_to_device(tensor, kDLCPU, 0, &options, &out),
+                 DLX_ERROR_INVALID_ARGUMENT, "stream");
 }
 
 /* A NULL is named with its function. */
@@ -284,6 +315,7 @@ int main(void) {
       convert_test(contiguous_in_f_order),
       convert_test(contiguous_copies_for_the_alignment),
       convert_test(contiguous_shares_what_is_aligned),
+      convert_test(contiguous_shares_what_is_empty),
       convert_test(contiguous_never_copies_if_told_so),
       convert_test(contiguous_always_copies_if_told_so),
       convert_test(clone_is_compact_and_apart),

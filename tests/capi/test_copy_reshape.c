@@ -53,6 +53,12 @@ static void reshape_merges_across_axes_of_extent_1(void **state) {
   assert_int32s(out, 6, data);
   dlx_tensor_release(out);
   dlx_tensor_release(odd);
+
+  odd = wrap(data, dtype_of(kDLInt, 32), 2, EXTENTS(6, 1), EXTENTS(1, -99), 0);
+  assert_ok(dlx_tensor_reshape(odd, 2, EXTENTS(2, 3), &options, &out));
+  assert_int32s(out, 6, data);
+  dlx_tensor_release(out);
+  dlx_tensor_release(odd);
 }
 
 /* If strides cannot express it, the result is a compact copy, or refused. */

@@ -213,6 +213,55 @@ static void negative_strides_are_a_warning(void **state) {
   assert_warning(&managed, "negative");
 }
 
+/* The stride of an axis with one element leads nowhere. */
+static void strides_of_single_elements_do_not_matter(void **state) {
+  (void)state;
+  static const int64_t shape[] = {1, 1}, strides[] = {-3, 0};
+  DLManagedTensorVersioned managed = exemplary();
+  managed.dl_tensor.shape = (int64_t *)(uintptr_t)shape;
+  managed.dl_tensor.strides = (int64_t *)(uintptr_t)strides;
+
+  check(&managed);
+
+  assert_string_equal(report, "");
+}
+
+/* What counts is the first element's address and the size of one lane. Handles have no address. */
+static void elements_should_be_aligned_to_their_size(void **state) {
+  (void)state;
+  DLManagedTensorVersioned managed = exemplary();
+  DLTensor *tensor = &managed.dl_tensor;
+
+  tensor->byte_offset = 2;
+  assert_int_equal(check(&managed).warnings, 2);
+  assert_says(report, "not aligned to its own size of 4 bytes");
+  tensor->dtype = dtype_of(kDLInt, 16);
+  assert_warning(&managed, "byte_offset is 2");
+  tensor->byte_offset = 1;
+  assert_int_equal(check(&managed).warnings, 2);
+  assert_says(report, "not aligned to its own size of 2 bytes");
+  tensor->dtype = dtype_of(kDLInt, 8);
+  assert_warning(&managed, "byte_offset is 1");
+  tensor->dtype.lanes = 4;
+  assert_warning(&managed, "byte_offset is 1");
+  tensor->device.device_type = kDLOpenCL;
+  tensor->dtype = dtype_of(kDLInt, 32);
+  check(&managed);
+  assert_string_equal(report, "");
+}
+
+/* Legal, but of no use to some consumers. */
+static void null_contexts_and_unknown_devices_are_warnings(void **state) {
+  (void)state;
+  DLManagedTensorVersioned managed = exemplary();
+  managed.manager_ctx = NULL;
+  assert_warning(&managed, "manager_ctx");
+
+  managed = exemplary();
+  managed.dl_tensor.device.device_type = (DLDeviceType)99;
+  assert_warning(&managed, "device_type is 99");
+}
+
 /* Each finding has its own line. */
 static void each_finding_has_a_line(void **state) {
   (void)state;
@@ -302,6 +351,9 @@ int main(void) {
       cmocka_unit_test(data_of_an_empty_tensor_is_a_warning),
       cmocka_unit_test(device_id_of_host_memory_is_an_error),
       cmocka_unit_test(negative_strides_are_a_warning),
+      cmocka_unit_test(strides_of_single_elements_do_not_matter),
+      cmocka_unit_test(elements_should_be_aligned_to_their_size),
+      cmocka_unit_test(null_contexts_and_unknown_devices_are_warnings),
       cmocka_unit_test(each_finding_has_a_line),
       cmocka_unit_test(report_is_cut_to_its_capacity),
       cmocka_unit_test(outputs_may_be_null),

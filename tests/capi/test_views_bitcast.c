@@ -238,8 +238,28 @@ static void null_parameters_are_named(void **state) {
   dlx_tensor_release(bytes);
 }
 
+/* Without elements no stride matters, and nothing leads away from the address. */
+static void without_elements_the_address_stays(void **state) {
+  (void)state;
+  DLTensor description = describe(data, uint32, 2, EXTENTS(3, 0), NULL);
+  description.byte_offset = 8;
+  dlx_tensor *empty, *row;
+  assert_ok(dlx_tensor_wrap(&description, 0, NULL, NULL, &empty));
+  assert_ptr_equal(dlx_tensor_data(empty), data);
+  dlx_tensor_release(empty);
+
+  empty = wrap(data, uint32, 2, EXTENTS(3, 0), EXTENTS(4, 1), 0);
+  assert_ok(dlx_tensor_select(empty, 0, 2, &row));
+  assert_ptr_equal(dlx_tensor_data(row), data);
+  dlx_tensor_release(row);
+  dlx_tensor_release(empty);
+
+  assert_bitcast(uint32, 2, EXTENTS(0, 4), EXTENTS(8, 2), uint8, EXTENTS(0, 16), EXTENTS(32, 1));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(without_elements_the_address_stays),
       cmocka_unit_test(same_size_keeps_shape_and_strides),
       cmocka_unit_test(same_size_of_a_scalar),
       cmocka_unit_test(larger_elements_shrink_the_last_axis),

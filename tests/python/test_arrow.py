@@ -5,7 +5,7 @@ import ctypes
 import pytest
 
 import dlx
-from arrow_support import IMPORTS, NAMES, OnlyStream, address, pyarrow
+from arrow_support import IMPORTS, NAMES, OnlyDeviceArray, OnlyStream, address, pyarrow
 
 
 @pytest.mark.parametrize("protocol", IMPORTS)
@@ -195,6 +195,13 @@ def test_several_chunks_are_joined_in_a_copy(protocol, chunks, kind):
         with pytest.raises(dlx.CopyRefusedError, match=r"several chunks.*\.combine_chunks\(\)"):
             dlx.asarray(protocol(source), copy=False)
         assert dlx.asarray(source.combine_chunks(), copy=False).tolist() == source.to_pylist()
+
+
+def test_none_in_place_of_the_first_method_is_none():
+    class Shown(OnlyDeviceArray):
+        __arrow_c_array__ = None
+
+    assert dlx.asarray(Shown(pyarrow.array([1, 2]))).tolist() == [1, 2]
 
 
 def test_no_chunks_are_an_empty_tensor():

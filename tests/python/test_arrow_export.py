@@ -139,6 +139,37 @@ def test_the_schema_alone():
     assert field.name == ""
 
 
+class Coloured(pyarrow.ExtensionType):
+    """Lists with another meaning than a tensor's."""
+
+    def __init__(self):
+        super().__init__(pyarrow.list_(pyarrow.list_(pyarrow.int64(), 2), 1), "dlx.coloured")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+
+def test_only_the_extension_type_of_tensors_asks_for_it():
+    tensor = dlx.asarray([[[1, 2]], [[3, 4]]])
+    wanted = pyarrow.fixed_shape_tensor(pyarrow.int64(), (1, 2))
+
+    def exported(schema):
+        pair = tensor.__arrow_c_array__(schema)
+        return pyarrow.Array._import_from_c_capsule(*pair).type
+
+    assert exported(wanted.__arrow_c_schema__()) == wanted
+    assert exported(Coloured().__arrow_c_schema__()) == Coloured().storage_type
+    read = wanted.__arrow_c_schema__()
+    pyarrow.DataType._import_from_c_capsule(read)  # which moves the schema out of its capsule
+    assert exported(read) == Coloured().storage_type
+
+
+def test_the_cpu_s_protocol_is_refused_elsewhere():
+    tensor = dlx.from_pointer(4096, (3,), "int32", device="cuda:0")
+    with pytest.raises(dlx.DeviceRefusedError, match="ArrowDeviceArray"):
+        tensor.__arrow_c_array__()
+
+
 def test_device_arrays_say_that_they_are_on_the_cpu():
     tensor = dlx.asarray([1, 2, 3])
     schema, array = tensor.__arrow_c_device_array__(None, unknown=None)

@@ -10,6 +10,7 @@ import pytest
 
 import dlx
 from dlpack_ctypes import IS_COPIED, Producer
+from interpreter import python_api
 
 numpy = pytest.importorskip("numpy", reason="half of what asarray takes is NumPy's")
 
@@ -140,6 +141,7 @@ def test_array_interface_with_a_buffer_strides_and_offset():
     assert tensor.tolist() == [[3, 2], [9, 8]]
     assert not tensor.readonly
     assert dlx.asarray(Interface(shape=(2,), typestr="|u1", data=b"ab")).readonly
+    assert dlx.asarray(Interface(shape=(0, 2), typestr="|u1", data=b"")).shape == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -153,6 +155,7 @@ def test_array_interface_with_a_buffer_strides_and_offset():
         ({"shape": (2,), "data": (16, False)}, ValueError, "'typestr'"),
         ({"shape": (9,), "typestr": "|u1", "data": b"abc"}, ValueError, "beyond"),
         ({"shape": (2,), "typestr": "|u1", "data": b"abc", "offset": 2}, ValueError, "beyond"),
+        ({"shape": (0,), "typestr": "|u1", "data": b"abc", "offset": 4}, ValueError, "beyond"),
         ({"shape": (2,), "typestr": "|u1", "data": b"abc", "strides": (-1,)}, ValueError, "beyond"),
         (
             {"shape": (2,), "typestr": "<f4", "data": (16, False), "strides": (3,)},
@@ -187,6 +190,89 @@ def test_array_struct_is_read():
     assert dlx.asarray(Struct(inner)).readonly
     with pytest.raises(TypeError, match="capsule"):
         dlx.asarray(types.SimpleNamespace(__array_struct__=3))
+
+
+def test_array_struct_in_the_other_byte_order_is_refused():
+    swapped = numpy.arange(3, dtype=numpy.dtype("i2").newbyteorder())
+    with pytest.raises(dlx.UnsupportedError, match="byte order"):
+        dlx.asarray(types.SimpleNamespace(__array_struct__=swapped.__array_struct__))
+
+
+class ArrayStruct(ctypes.Structure):
+    """PyArrayInterface: three signed bytes in order, read-only, without a flag for the byte order."""
+
+    _fields_ = [
+        ("two", ctypes.c_int),
+        ("nd", ctypes.c_int),
+        ("typekind", ctypes.c_char),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_int),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("data", ctypes.c_char_p),
+        ("descr", ctypes.c_void_p),
+    ]
+
+    def __init__(self, **fields):
+        three = (ctypes.c_ssize_t * 1)(3)
+        usual = {"two": 2, "nd": 1, "typekind": b"i", "itemsize": 1, "shape": three, "data": b"abc"}
+        super().__init__(**{**usual, **fields})
+
+    def shown(self, name=None):
+        """An object that has the struct in a capsule."""
+        api = python_api()
+        api.PyCapsule_New.restype = ctypes.py_object
+        api.PyCapsule_New.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+        capsule = api.PyCapsule_New(ctypes.addressof(self), name, None)
+        return types.SimpleNamespace(__array_struct__=capsule)
+
+
+def test_array_struct_of_bytes_needs_no_byte_order():
+    struct = ArrayStruct()
+    shown = struct.shown()
+    alone = sys.getrefcount(shown.__array_struct__)
+    tensor = dlx.asarray(shown)
+    kept = sys.getrefcount(shown.__array_struct__)
+
+    assert tensor.tolist() == list(b"abc")
+    assert tensor.readonly
+    del tensor
+    freed = sys.getrefcount(shown.__array_struct__)
+    assert kept > alone == freed
+
+
+@pytest.mark.parametrize(
+    "fields", [{"two": 1}, {"nd": -1}, {"nd": 65}, {"itemsize": 0}, {"shape": None}], ids=str
+)
+def test_array_struct_that_makes_no_sense(fields):
+    struct = ArrayStruct(**fields)
+    with pytest.raises(dlx.InvalidArgumentError, match="malformed"):
+        dlx.asarray(struct.shown())
+
+
+def test_array_struct_in_a_capsule_of_something_else():
+    struct = ArrayStruct()
+    with pytest.raises(TypeError, match="not an unnamed capsule"):
+        dlx.asarray(struct.shown(b"something else"))
+
+
+def test_none_in_place_of_a_protocol_is_none():
+    class Shown:
+        __array_interface__ = __array_struct__ = None
+
+        def __array__(self, dtype=None, copy=None):
+            return numpy.arange(2)
+
+    assert dlx.asarray(Shown()).tolist() == [0, 1]
+
+
+def test_a_number_of_numpy_becomes_memory_of_its_own():
+    number = numpy.float32(1)
+    tensor = dlx.asarray(number)
+    tensor[()] = 2
+
+    assert number == 1
+    assert dlx.asarray(number, copy=False).readonly
 
 
 class Method:
@@ -498,6 +584,10 @@ def test_device_of_host_data():
     assert dlx.asarray(b"abc", device="cpu").device == "cpu"
     with pytest.raises((dlx.UnavailableError, dlx.UnsupportedError)):
         dlx.asarray(b"abc", device="cuda:1000", force=True)
+    for device in ("cuda:1000", (1, 1)):  # numbers are made on the CPU, and stay there
+        for numbers in (3, [1, 2]):
+            with pytest.raises(dlx.UnavailableError):
+                dlx.asarray(numbers, device=device)
 
 
 class Elsewhere(Producer):

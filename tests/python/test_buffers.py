@@ -109,6 +109,52 @@ def test_axes_that_nothing_steps_along_have_compact_strides(flags, expected):
     python.PyBuffer_Release(ctypes.byref(view))
 
 
+ANY_CONTIGUOUS = 0x98
+
+
+def refused(tensor, flags):
+    """Whether the request fails; then it leaves no owner to release."""
+    view = PyBuffer(obj=tensor)
+    try:
+        python.PyObject_GetBuffer(tensor, ctypes.byref(view), flags)
+    except BufferError:
+        assert not ctypes.c_void_p.from_buffer(view, PyBuffer.obj.offset).value
+        return True
+    python.PyBuffer_Release(ctypes.byref(view))
+    return False
+
+
+@pytest.mark.parametrize(
+    ("make", "allowed"),
+    [
+        (lambda t: t, {SIMPLE, ND, C_CONTIGUOUS, ANY_CONTIGUOUS, STRIDES}),
+        (lambda t: t.mT, {F_CONTIGUOUS, ANY_CONTIGUOUS, STRIDES}),
+        (lambda t: t[:, ::2], {STRIDES}),
+    ],
+    ids=["C", "F", "neither"],
+)
+def test_the_order_asked_for_is_the_order_or_refused(make, allowed):
+    tensor = make(dlx.asarray([[1, 2, 3], [4, 5, 6]]))
+
+    for flags in (SIMPLE, ND, C_CONTIGUOUS, F_CONTIGUOUS, ANY_CONTIGUOUS, STRIDES):
+        assert refused(tensor, flags) == (flags not in allowed), hex(flags)
+
+
+def test_elements_that_share_bytes_have_only_the_order_of_their_bytes():
+    for flags in (STRIDES, F_CONTIGUOUS):
+        assert refused(dlx.empty((4, 2), dtype="int4").mT, flags)
+
+
+def test_no_writable_buffer_of_a_read_only_tensor():
+    tensor = dlx.asarray(b"abc")
+
+    assert refused(tensor, WRITABLE)
+    assert refused(tensor, FULL_RO | WRITABLE)
+    view = buffer(tensor, FULL_RO)
+    assert view.readonly
+    python.PyBuffer_Release(ctypes.byref(view))
+
+
 def test_a_stride_that_no_number_of_bytes_is():
     # Nothing steps by it. (The sanitizer sees a product beyond 64 bits.)
     tensor = dlx.asarray([1, 2, 3, 4], dtype="float64")

@@ -3,6 +3,7 @@
 Items 45, 46, 48 and 57, about streams, are in test_conformance_streams.py.
 """
 
+import collections
 import ctypes
 import enum
 import re
@@ -115,7 +116,21 @@ def test_item_53_dl_device_is_a_pair_of_ints(asked):
         dlx.empty(3).__dlpack__(dl_device=asked, max_version=(1, 3))
 
 
-@pytest.mark.parametrize("asked", [(2, 0), (3, 0), (13, 0), (14, 0), (10, 3), (99, 0), (12, 0)])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        (2, 0),
+        (3, 0),
+        (13, 0),
+        (14, 0),
+        (10, 3),
+        (99, 0),
+        (12, 0),
+        (1, 1),
+        (1 << 32 | 1, 0),
+        (1, 1 << 32),
+    ],
+)
 def test_items_53_58_unsupported_device_is_a_buffer_error_and_no_type_error(asked):
     with pytest.raises(BufferError) as caught:
         dlx.empty(3).__dlpack__(dl_device=asked, max_version=(1, 3))
@@ -134,6 +149,11 @@ def test_item_53_enum_members_are_device_types_too(base):
         CPU = 1
 
     assert exported(dlx.empty(3), dl_device=(DLDeviceType.CPU, 0)).device == (1, 0)
+
+
+def test_item_53_a_named_tuple_is_a_pair():
+    pair = collections.namedtuple("Pair", "device_type device_id")
+    assert exported(dlx.empty(3), dl_device=pair(1, 0)).device == (1, 0)
 
 
 def test_item_54_export_to_the_cpu_is_offered():

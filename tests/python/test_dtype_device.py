@@ -192,7 +192,9 @@ def test_device_properties():
         ("cuda:x", ValueError),
         ("cuda:-1", ValueError),
         ((1,), TypeError),
+        ((1, 0, 0), TypeError),
         (("cpu", 0), TypeError),
+        (type("Where", (), {"device": "cpu"}), TypeError),  # a class is nowhere
         (3, TypeError),
         (None, TypeError),
         ((2**40, 0), ValueError),

@@ -115,7 +115,7 @@ def test_the_producers_own_error_is_shown(error):
 
 
 @pytest.mark.parametrize(
-    "device", [None, 5, (1,), (1, 0, 0), [1, 0], (0, 0), (-1, 0), (1, -1), (2**40, 0)]
+    "device", [None, 5, (1,), (1, 0, 0), [1, 0], (0, 0), (-1, 0), (1, -1), (2**40, 0), (1, 2**32)]
 )
 def test_no_device(device):
     with pytest.raises(ValueError, match=r"`__dlpack__` of .*Producer: `__dlpack_device__`"):

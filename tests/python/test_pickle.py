@@ -139,6 +139,15 @@ def test_the_name_in_every_pickle_stays():
     ours = dlx.asarray([1], dtype="uint16").__reduce_ex__(4)[1][3]
     assert ours == (_pickling.BIG_ENDIAN if sys.byteorder == "big" else 0)
     assert _pickling.rebuild(block, (2,), (1, 16, 1), ours).tolist() == [1, 2]
+    for other in (block[:3], block + b"x"):
+        with pytest.raises(dlx.InvalidArgumentError, match=r"bytes \(expected 4\)"):
+            _pickling.rebuild(other, (2,), (1, 16, 1), ours)
+
+
+def test_no_elements_need_no_address():
+    empty = dlx.from_pointer(0, (0, 2), "int16")
+    assert not empty.data_ptr
+    assert pickle.loads(pickle.dumps(empty)).shape == (0, 2)
 
 
 def test_methods_go_by_name():

@@ -6,6 +6,7 @@ import ctypes
 import math
 import mmap
 import multiprocessing
+import struct
 import time
 
 import pytest
@@ -301,6 +302,12 @@ def test_numbers_are_rounded_as_ml_dtypes_and_numpy_do(name):
         got
         == numpy.array(values).astype(oracle).astype("c16" if "complex" in name else "f8").tolist()
     )
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
+def test_every_nan_stays_nan(name):
+    (nan,) = struct.unpack("<d", b"\xff" * 7 + b"\x7f")  # all bits of the mantissa
+    assert math.isnan(dlx.asarray([nan], dtype=name).tolist()[0])
 
 
 @pytest.mark.parametrize("name", ["int8", "int4", "uint2"])

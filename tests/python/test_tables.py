@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dlx
+from arrow_support import OnlyStream
 
 pa = pytest.importorskip("pyarrow")
 
@@ -19,6 +20,7 @@ MAKERS = {
     "batch": lambda: pa.RecordBatch.from_pydict(COLUMNS),
     "structs": lambda: pa.RecordBatch.from_pydict(COLUMNS).to_struct_array(),
     "chunks of structs": lambda: pa.table(COLUMNS).to_struct_array(),
+    "only a stream": lambda: OnlyStream(pa.table(COLUMNS)),
 }
 
 

@@ -198,6 +198,15 @@ def test_copyto_broadcasts_and_handles_overlap():
     assert tensor.tolist() == [7] * 6
 
 
+def test_copyto_says_which_side_is_out_of_reach():
+    here = dlx.empty(3, dtype="int8")
+    there = dlx.from_pointer(4096, (3,), "int8", device="metal")
+    with pytest.raises(dlx.UnsupportedError, match="`dst` is on metal"):
+        dlx.copyto(there, here)
+    with pytest.raises(dlx.UnsupportedError, match="`src` is on metal"):
+        dlx.copyto(here, there)
+
+
 def test_copyto_refuses_other_shapes_and_dtypes():
     tensor = dlx.asarray([1, 2, 3])
     for source in (dlx.asarray([1, 2]), dlx.asarray([1.0, 2.0, 3.0]), "abc"):

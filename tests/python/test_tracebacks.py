@@ -1,5 +1,6 @@
 """The traceback of a mistake ends in the user's line and one or two frames of dlx."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import traceback
 import pytest
 
 import dlx
+from dlx import errors
 
 numpy = pytest.importorskip("numpy", reason="computes")
 PACKAGE = os.path.dirname(dlx.__file__)
@@ -167,6 +169,24 @@ def test_frames_of_other_code_that_dlx_calls_stay():
     here = frames_of(info.value)
     assert here[0] == here[-1] == __file__
     assert sum(name.startswith(PACKAGE) for name in here) == 1
+
+
+def test_a_bug_of_dlx_shows_every_frame():
+    def frames(error):
+        def fail():
+            raise error
+
+        with pytest.raises(type(error)) as caught:
+            errors.with_brief_errors(fail)()
+        return len(traceback.extract_tb(caught.tb))
+
+    assert frames(dlx.InternalError("a bug")) == frames(dlx.InvalidArgumentError("a mistake")) + 1
+
+
+def test_functions_with_brief_errors_look_like_themselves():
+    assert dlx.Stream.wait.__qualname__ == "Stream.wait"
+    assert dlx.Stream.wait.__doc__
+    assert list(inspect.signature(dlx.stream).parameters) == ["obj", "device"]
 
 
 def test_development_mode_shows_every_frame():

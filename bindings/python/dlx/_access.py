@@ -5,7 +5,7 @@ from __future__ import annotations
 from dlx import _native, dtypes
 from dlx._lib import capi
 from dlx._lib.constants import COPY_NEVER, CPU, PADDED, READ_ONLY, THE_CPU
-from dlx.errors import CopyRefusedError, DeviceRefusedError, UnsupportedError
+from dlx.errors import CopyRefusedError, DeviceRefusedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +41,6 @@ def require_readable(tensor: Tensor, method: str) -> Tensor:
     if here is None:
         raise DeviceRefusedError(
             f"{method} reads the data, which is on {tensor.device}: call `.to_device('cpu')` first"
-        )
-    if not here.data_ptr and here.size:
-        raise UnsupportedError(
-            f"{method} reads the data, but the tensor has none (its address is NULL)"
         )
     return here
 

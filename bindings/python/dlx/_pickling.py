@@ -31,7 +31,7 @@ def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 
     Raises:
         DeviceRefusedError: the data is not on the CPU.
-        UnsupportedError: the tensor has no data, or holds opaque handles.
+        UnsupportedError: the tensor holds opaque handles.
     """
     self = require_readable(self, "pickling")
     code = code_of(self)

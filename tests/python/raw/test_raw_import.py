@@ -114,6 +114,9 @@ def test_a_legacy_import_is_told_its_flags() -> None:
     struct = managed([2], legacy=True)
     with refused(UNSUPPORTED, "dlx_tensor_from_dlpack", "`flags`"):
         raw.dlx_tensor_from_dlpack(struct, 1 << 40)
+    for beyond in (-1, 1 << 64):
+        with pytest.raises(OverflowError, match="flags"):
+            raw.dlx_tensor_from_dlpack(struct, beyond)
     assert deletions(struct.address) == 0
 
 

@@ -62,6 +62,12 @@ def test_exceptions_derive_from_what_callers_expect(
     assert type(errors.from_status(cls.status, "")) is cls
 
 
+def test_a_status_of_a_newer_library_is_kept() -> None:
+    error = errors.from_status(77, "new")
+    assert type(error) is errors.Error
+    assert (error.status, str(error)) == (77, "new")
+
+
 def test_a_message_has_function_and_argument() -> None:
     with refused(raw.DLX_ERROR_INVALID_ARGUMENT, "dlx_dtype_parse", "`name`", "float33"):
         raw.dlx_dtype_parse("float33")

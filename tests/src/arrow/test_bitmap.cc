@@ -30,7 +30,7 @@ struct Bitmap {
 template <typename F>
 void for_each_range(F f) {
   for (int64_t first = 0; first < 70; ++first) {
-    for (int64_t count = 0; first + count <= kBits; count += count < 20 ? 1 : 13) f(first, count);
+    for (int64_t count = 0; first + count <= kBits; count += count < 140 ? 1 : 13) f(first, count);
   }
 }
 

@@ -240,6 +240,67 @@ void chunks_of_a_table_are_joined(void**) {
   assert_int_equal(static_cast<const int32_t*>(columns[0].tensor->dl.data)[5], 2);
 }
 
+/// The caller's allocator, with a count.
+struct Counted {
+  int calls = 0;
+  alignas(256) char memory[8][256];
+  dlx_allocator allocator = DLX_ALLOCATOR_INIT;
+
+  Counted() {
+    allocator.user_data = this;
+    allocator.allocate = [](size_t, size_t, int32_t, int32_t, void* user_data) -> void* {
+      auto* self = static_cast<Counted*>(user_data);
+      return self->memory[self->calls++];
+    };
+    allocator.deallocate = [](void*, size_t, int32_t, int32_t, void*) {};
+  }
+};
+
+/// How often `stream` is copied by a request for a copy.
+int copies_of(Stream* stream) {
+  Counted counted;
+  dlx::CopyRequest request;
+  request.copy = DLX_COPY_ALWAYS;
+  request.allocation.allocator = &counted.allocator;
+  dlx::arrow::ArrayStreamReader reader(stream);
+  bool copied = false;
+
+  const dlx::TensorRef all = reader.read_array(request, &copied);
+
+  assert_true(copied);
+  return counted.calls;
+}
+
+void a_copy_of_a_stream_is_made_once(void**) {
+  Table first, second;
+  Stream numbers, two, bits;
+  numbers.type = two.type = bits.type = first.child_schemas[0];
+  bits.type.format = "b";
+  numbers.chunks = {first.child_arrays[0]};
+  two.chunks = {first.child_arrays[0], second.child_arrays[0]};
+  bits.chunks = {first.child_arrays[1]};
+
+  assert_int_equal(copies_of(&numbers), 1);
+  assert_int_equal(copies_of(&two), 1);
+  assert_int_equal(copies_of(&bits), 1);
+}
+
+/// A row may be null although none of its columns is.
+void nulls_among_the_rows_are_refused(void**) {
+  static constexpr uint8_t kThird = 0xfb;
+  static constexpr const void* kBitmap[] = {&kThird};
+  const auto spoil = [](Table* t) {
+    t->array.null_count = -1;
+    t->array.buffers = const_cast<const void**>(kBitmap);
+  };
+  assert_says(refusal(spoil), "`array` has 1 null");
+  assert_string_equal(refusal([&](Table* t) {
+                        spoil(t);
+                        t->array.length = 2;
+                      }).c_str(),
+                      "");
+}
+
 /// Only a chunk with elements counts: one is shared, however many empty ones surround it.
 void empty_chunks_cause_no_copy(void**) {
   Table full, before, after;
@@ -292,6 +353,8 @@ int main() {
       cmocka_unit_test(streams_that_fail_say_why),
       cmocka_unit_test(streams_without_a_function_are_refused),
       cmocka_unit_test(chunks_of_a_table_are_joined),
+      cmocka_unit_test(a_copy_of_a_stream_is_made_once),
+      cmocka_unit_test(nulls_among_the_rows_are_refused),
       cmocka_unit_test(empty_chunks_cause_no_copy),
       cmocka_unit_test(rows_beyond_63_bits_are_refused),
   };
