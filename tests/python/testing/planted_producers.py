@@ -128,6 +128,56 @@ class ForgetsTheOffset(Clean):
             struct.dl_tensor.data -= 16
 
 
+class Plain(Clean):
+    """A fault of the plain array."""
+
+    def change(self, struct):
+        if self.array.shape == (2, 3):
+            self.spoil(struct.dl_tensor)
+
+
+@plants(11)
+class HasFewerThanNoAxes(Plain):
+    def spoil(self, tensor):
+        tensor.ndim = -1
+
+
+@plants(11)
+class LosesItsShape(Plain):
+    def spoil(self, tensor):
+        tensor.shape = None
+
+
+@plants(11)
+class HasNegativeExtents(Plain):
+    def spoil(self, tensor):
+        tensor.shape[0] = -2
+
+
+@plants(11)
+class HasTooManyElements(Plain):
+    def spoil(self, tensor):
+        tensor.shape[0] = tensor.shape[1] = 2**62
+
+
+@plants(11)
+class LosesItsData(Plain):
+    def spoil(self, tensor):
+        tensor.data = None
+
+
+@plants(11)
+class BeginsFarAway(Plain):
+    def spoil(self, tensor):
+        tensor.byte_offset = 2**64 - 8
+
+
+@plants(11)
+class ReachesFarAway(Plain):
+    def spoil(self, tensor):
+        tensor.strides[0] = -(2**62)
+
+
 @plants(15)
 class PointsAtNothing(Clean):
     def change(self, struct):
@@ -156,6 +206,13 @@ class SaysFloatIsAnInteger(Clean):
     def change(self, struct):
         if self.array.dtype == "float64":
             struct.dl_tensor.dtype.code = 0
+
+
+@plants(21)
+class HasFloatsOf24Bits(Plain):
+    def spoil(self, tensor):
+        if tensor.dtype.code == 2:
+            tensor.dtype.bits = 24
 
 
 @plants(22)

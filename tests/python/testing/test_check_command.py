@@ -18,6 +18,9 @@ MODULES = {
     "def hangs():\n    time.sleep(1000)\ndef dies():\n    os.abort()\ndef makes_a_list():\n"
     "    return [1]\ndef exits():\n    raise SystemExit(3)\ndef none(case):\n    return None\n"
     "def two(a, b):\n    return a\n",
+    "waiting": "import time, numpy\nclass Waits:\n    def __dlpack_device__(self):\n"
+    "        return 1, 0\n    def __dlpack__(self, **keywords):\n        time.sleep(1000)\n"
+    "def make():\n    return Waits()\ndef take(x):\n    time.sleep(1000)\n",
     "dying": "import os\nos.abort()\n",
     "raising": "raise RuntimeError('no license')\n",
     "exiting": "raise SystemExit(0)\n",
@@ -35,6 +38,7 @@ def check(tmp_path):
         return subprocess.run(
             [sys.executable, "-m", "dlx", "check", *arguments],
             cwd=tmp_path, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=900,
+            start_new_session=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         )  # fmt: skip
 
@@ -140,6 +144,20 @@ def test_exit_statuses_by_level(check):
     assert (
         "71 MUST consumer fail: copy=True: copy=True gives the producer's own memory" in done.stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("waiting:make", "40 MUST producer hang: a plain call: not done after 1 s"),
+        ("waiting:take", "65 MUST consumer hang: a plain tensor: not done after 1 s"),
+    ],
+)
+def test_a_library_that_hangs_is_named_and_its_process_alone_is_ended(check, name, words):
+    done = check(name, "good:make", "--timeout", "1")
+    assert done.returncode == 1, done
+    assert words in done.stdout
+    assert "good:make" in done.stdout
 
 
 C_SOURCE = r"""

@@ -235,8 +235,10 @@ class _Server:
         return result
 
     def kill(self, pid: int) -> None:
+        """End a process of the server, or the server itself if no other is known (0). os.kill(0) would
+        end the group of this process."""
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid or self._pid, signal.SIGKILL)
 
 
 def _fork(contexts: dict[str, Any], commands: int, out: int, printed: int, other: int) -> int:

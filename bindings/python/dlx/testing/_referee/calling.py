@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from . import reading, structs
 from .outcomes import DeviationError, FindingError, NotApplicableError, check, said
 from .producing import DTYPES, ROLE, Producers
 from .structs import CPU, CUDA, IS_COPIED, LEGACY, READ_ONLY, ROCM, VERSIONED
+
+
+@check(11, ROLE, "a possible description", gate=True, struct=True)
+def _possible(ctx: Producers) -> str:
+    try:
+        managed = ctx.export(ctx.make())[1]
+    except NotApplicableError as error:
+        return str(error)
+    tensor, shape = managed.tensor, managed.shape
+    if tensor.ndim < 0:
+        raise FindingError(f"ndim is {tensor.ndim}")
+    if tensor.ndim > 0 and not tensor.shape:
+        raise FindingError(f"shape is NULL, and ndim is {tensor.ndim}")
+    if min(shape, default=0) < 0:
+        raise FindingError(f"shape is {shape}")
+    count = math.prod(shape)
+    size = count and structs.element_bytes(managed.dtype)
+    if count * size >= 2**63:
+        raise FindingError(f"shape is {shape}: the elements do not fit in memory")
+    if count and not tensor.data:
+        raise FindingError(f"data is NULL, and shape is {shape}")
+    reach = [(extent - 1) * stride * size for extent, stride in zip(shape, managed.strides)]
+    first = managed.pointer + sum(step for step in reach if step < 0)
+    last = managed.pointer + sum(step for step in reach if step > 0)
+    if count and managed.device[0] == CPU and not 0 <= first <= last <= 2**64 - size:
+        raise FindingError(
+            f"the elements reach beyond the address space (strides {managed.strides}, "
+            f"byte_offset {tensor.byte_offset})"
+        )
+    return f"{tensor.ndim} axes"
 
 
 @check(9, ROLE, "unknown flags", struct=True)
@@ -121,10 +152,17 @@ def _add_dtypes() -> None:
 _add_dtypes()
 
 
+# What the bits of a code can be; any number for integers and opaque handles.
+_BITS = {
+    2: (16, 32, 64, 128), 4: (16,), 5: (32, 64, 128), 6: (8,),
+    **dict.fromkeys(range(7, 15), (8,)), 15: (6,), 16: (6,), 17: (4,),
+}  # fmt: skip
+
+
 @check(21, ROLE, "a known dtype", struct=True)
 def _known_dtype(ctx: Producers) -> str:
     code, bits, lanes = ctx.export(ctx.make())[1].dtype
-    if code > 17 or bits == 0 or lanes == 0:
+    if code > 17 or bits not in _BITS.get(code, range(1, 256)) or lanes == 0:
         raise FindingError(f"(code, bits, lanes) ({code}, {bits}, {lanes}) is not in dlpack.h 1.3")
     return f"({code}, {bits}, {lanes})"
 

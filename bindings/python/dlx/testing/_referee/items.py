@@ -55,7 +55,7 @@ _TABLE = """
 7 MUST HEADER | DLManagedTensorVersioned.deleter | The deleter is called once, when the last user is gone, and frees everything.
 9 MUST HEADER | DLManagedTensorVersioned.flags | Only flags that the header defines are set.
 10 MUST HEADER | DLPACK_FLAG_BITMASK_IS_COPIED | A copied export belongs to its consumer alone.
-11 MUST HEADER | DLTensor.strides | Strides are in elements and not NULL; any sign and 0 are legal; NULL was C order before 1.2.
+11 MUST HEADER | DLTensor | Ndim, shape, strides and data describe memory; strides are in elements and not NULL; any sign and 0 are legal; NULL was C order before 1.2.
 12 MAY HEADER | DLTensor.shape | Shape and strides are NULL for a tensor without axes.
 13 MAY HEADER | DLTensor.data | Data lies at 256 bytes; consumers cannot rely on it.
 14 MUST HEADER | DLTensor.byte_offset | The first element is at data + byte_offset.
