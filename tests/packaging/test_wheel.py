@@ -15,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from scikit_build_core.settings.skbuild_read_settings import SettingsReader
 
 from packaging_support import HERE, ROOT, run
 
@@ -164,6 +165,12 @@ def test_source_distribution_builds_the_same_wheel(wheel, tmp_path):
     assert again.name == wheel.name
     with zipfile.ZipFile(again) as ours, zipfile.ZipFile(wheel) as theirs:
         assert sorted(ours.namelist()) == sorted(theirs.namelist())
+
+
+def test_source_distributions_do_not_walk_through_ignored_folders():
+    """Those of the tests are large, and wine's link to the root of the file system."""
+    settings = SettingsReader.from_file(ROOT / "pyproject.toml").settings
+    assert settings.sdist.inclusion_mode == "default"  # "classic" before 0.12
 
 
 def test_c_program_finds_the_library_of_the_wheel(unpacked, tmp_path):
