@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 import dlx
+from array_struct import ArrayStruct
 from dlpack_ctypes import (
     FROM_OBJECT,
     KEEP,
@@ -23,14 +24,9 @@ from dlpack_ctypes import (
 )
 from hostile_arrow import ArrowExport
 from hostile_world import number, sequence, text
-from interpreter import python_api
-from test_hostile_input import ArrayStruct
 
 DTYPES = ["f4", "f8", "i1", "i8", "u2", "?", "c8", "f2"]
 CODES = {"f": 2, "i": 0, "u": 1, "?": 6, "c": 5}
-_struct_capsule = python_api().PyCapsule_New
-_struct_capsule.restype = ctypes.py_object
-_struct_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 def memory_of(world):
@@ -140,7 +136,7 @@ def struct_capsule(world, truth, honest, subject):
             strides[0] = world.pick([-(2**63), 2**62, 3, 1])
     struct = ArrayStruct(**fields)
     subject.struct = struct, shape, strides, truth
-    return _struct_capsule(ctypes.addressof(struct), None, None)
+    return struct.capsule()
 
 
 def device_pair(world, honest):

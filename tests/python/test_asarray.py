@@ -9,8 +9,8 @@ import types
 import pytest
 
 import dlx
+from array_struct import ArrayStruct
 from dlpack_ctypes import IS_COPIED, Producer
-from interpreter import python_api
 
 numpy = pytest.importorskip("numpy", reason="half of what asarray takes is NumPy's")
 
@@ -198,38 +198,20 @@ def test_array_struct_in_the_other_byte_order_is_refused():
         dlx.asarray(types.SimpleNamespace(__array_struct__=swapped.__array_struct__))
 
 
-class ArrayStruct(ctypes.Structure):
-    """PyArrayInterface: three signed bytes in order, read-only, without a flag for the byte order."""
+ABC = numpy.frombuffer(b"abc", "i1")
 
-    _fields_ = [
-        ("two", ctypes.c_int),
-        ("nd", ctypes.c_int),
-        ("typekind", ctypes.c_char),
-        ("itemsize", ctypes.c_int),
-        ("flags", ctypes.c_int),
-        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
-        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
-        ("data", ctypes.c_char_p),
-        ("descr", ctypes.c_void_p),
-    ]
 
-    def __init__(self, **fields):
-        three = (ctypes.c_ssize_t * 1)(3)
-        usual = {"two": 2, "nd": 1, "typekind": b"i", "itemsize": 1, "shape": three, "data": b"abc"}
-        super().__init__(**{**usual, **fields})
-
-    def shown(self, name=None):
-        """An object that has the struct in a capsule."""
-        api = python_api()
-        api.PyCapsule_New.restype = ctypes.py_object
-        api.PyCapsule_New.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
-        capsule = api.PyCapsule_New(ctypes.addressof(self), name, None)
-        return types.SimpleNamespace(__array_struct__=capsule)
+def array_struct(name=None, **changes):
+    """An object that shows three signed bytes in order, read-only, without a flag for the byte order."""
+    shape = (ctypes.c_ssize_t * 1)(3)
+    fields = {"two": 2, "nd": 1, "typekind": b"i", "itemsize": 1, "shape": shape,
+              "data": ABC.ctypes.data, **changes}  # fmt: skip
+    struct = ArrayStruct(**fields)
+    return types.SimpleNamespace(__array_struct__=struct.capsule(name), keep=(struct, shape))
 
 
 def test_array_struct_of_bytes_needs_no_byte_order():
-    struct = ArrayStruct()
-    shown = struct.shown()
+    shown = array_struct()
     alone = sys.getrefcount(shown.__array_struct__)
     tensor = dlx.asarray(shown)
     kept = sys.getrefcount(shown.__array_struct__)
@@ -245,15 +227,13 @@ def test_array_struct_of_bytes_needs_no_byte_order():
     "fields", [{"two": 1}, {"nd": -1}, {"nd": 65}, {"itemsize": 0}, {"shape": None}], ids=str
 )
 def test_array_struct_that_makes_no_sense(fields):
-    struct = ArrayStruct(**fields)
     with pytest.raises(dlx.InvalidArgumentError, match="malformed"):
-        dlx.asarray(struct.shown())
+        dlx.asarray(array_struct(**fields))
 
 
 def test_array_struct_in_a_capsule_of_something_else():
-    struct = ArrayStruct()
     with pytest.raises(TypeError, match="not an unnamed capsule"):
-        dlx.asarray(struct.shown(b"something else"))
+        dlx.asarray(array_struct(b"something else"))
 
 
 def test_none_in_place_of_a_protocol_is_none():

@@ -14,8 +14,8 @@ import pytest
 
 import dlpack_ctypes
 import dlx
+from array_struct import ArrayStruct
 from dlpack_ctypes import Producer
-from interpreter import python_api
 
 numpy = pytest.importorskip("numpy", reason="half of what asarray takes is NumPy's")
 SIX = numpy.arange(6, dtype="float32")
@@ -128,33 +128,13 @@ def test_an_array_interface_that_changes_while_it_is_read():
         dlx.asarray(types.SimpleNamespace(__array_interface__=fields))
 
 
-class ArrayStruct(ctypes.Structure):
-    _fields_ = [
-        ("two", ctypes.c_int),
-        ("nd", ctypes.c_int),
-        ("typekind", ctypes.c_char),
-        ("itemsize", ctypes.c_int),
-        ("flags", ctypes.c_int),
-        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
-        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
-        ("data", ctypes.c_void_p),
-        ("descr", ctypes.c_void_p),
-    ]
-
-
 def array_struct(**changes):
     """An object with an `__array_struct__` of six float32, and with whatever is changed."""
     shape = (ctypes.c_ssize_t * 1)(6)
     fields = {"two": 2, "nd": 1, "typekind": b"f", "itemsize": 4, "flags": 0x600,
               "shape": shape, "strides": None, "data": SIX.ctypes.data, **changes}  # fmt: skip
     struct = ArrayStruct(**fields)
-    new = python_api().PyCapsule_New
-    new.restype, new.argtypes = (
-        ctypes.py_object,
-        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
-    )
-    capsule = new(ctypes.addressof(struct), None, None)
-    return types.SimpleNamespace(__array_struct__=capsule, keep=(struct, shape, SIX))
+    return types.SimpleNamespace(__array_struct__=struct.capsule(), keep=(struct, shape, SIX))
 
 
 def test_array_struct_without_strides():
