@@ -137,4 +137,34 @@ static inline dlx_arrow_options with_copy(int32_t copy) {
   return options;
 }
 
+/** What a counting allocator has done, on one thread. */
+typedef struct counts {
+  int allocations;
+  int held; /* those not freed yet */
+} counts;
+
+static inline void *count_allocate(size_t size, size_t alignment, int32_t type, int32_t id,
+                                   void *user_data) {
+  counts *counted = (counts *)user_data;
+  (void)type, (void)id;
+  ++counted->allocations;
+  ++counted->held;
+  return allocate_aligned(alignment, size);
+}
+
+static inline void count_deallocate(void *memory, size_t size, int32_t type, int32_t id,
+                                    void *user_data) {
+  (void)size, (void)type, (void)id;
+  --((counts *)user_data)->held;
+  free_aligned(memory);
+}
+
+static inline dlx_allocator counting_allocator(counts *counted) {
+  dlx_allocator allocator = DLX_ALLOCATOR_INIT;
+  allocator.user_data = counted;
+  allocator.allocate = count_allocate;
+  allocator.deallocate = count_deallocate;
+  return allocator;
+}
+
 #endif /* DLX_TESTS_CAPI_ARROW_UTIL_H_ */

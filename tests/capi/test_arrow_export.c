@@ -290,36 +290,21 @@ static void lists_that_are_too_long_are_refused(void **state) {
   dlx_tensor_release(tensor);
 }
 
-static int allocations;
-
-static void *count_allocate(size_t size, size_t alignment, int32_t type, int32_t id, void *data) {
-  (void)type, (void)id, (void)data;
-  ++allocations;
-  return allocate_aligned(alignment, size);
-}
-
-static void count_deallocate(void *memory, size_t size, int32_t type, int32_t id, void *data) {
-  (void)size, (void)type, (void)id, (void)data;
-  --allocations;
-  free_aligned(memory);
-}
-
 /* The caller's allocator makes copies, also of packed booleans. */
 static void copies_come_from_the_allocator(void **state) {
   (void)state;
   uint8_t bytes[100] = {1};
-  dlx_allocator allocator = DLX_ALLOCATOR_INIT;
-  allocator.allocate = count_allocate;
-  allocator.deallocate = count_deallocate;
+  counts counted = {0, 0};
+  const dlx_allocator allocator = counting_allocator(&counted);
   dlx_arrow_options options = with_copy(DLX_COPY_ALWAYS);
   options.allocator = &allocator;
 
   for (int code = kDLInt; code <= kDLBool; code += kDLBool - kDLInt) {
     dlx_tensor *tensor = wrap(bytes, dtype_of(code, 8), 1, EXTENTS(100), NULL, 0);
     exported pair = export(tensor, &options);
-    assert_int_equal(allocations, 1);
+    assert_int_equal(counted.held, 1);
     release_pair(&pair);
-    assert_int_equal(allocations, 0);
+    assert_int_equal(counted.held, 0);
     dlx_tensor_release(tensor);
   }
 }

@@ -204,26 +204,12 @@ static void lists_of_booleans_are_unpacked_in_any_order(void **state) {
   dlx_tensor_release(tensor);
 }
 
-static int allocations;
-
-static void *count_allocate(size_t size, size_t alignment, int32_t type, int32_t id, void *data) {
-  (void)type, (void)id, (void)data;
-  ++allocations;
-  return allocate_aligned(alignment, size);
-}
-
-static void deallocate(void *memory, size_t size, int32_t type, int32_t id, void *data) {
-  (void)size, (void)type, (void)id, (void)data;
-  free_aligned(memory);
-}
-
 /* Unpacking is the copy that was asked for. */
 static void booleans_are_copied_once(void **state) {
   (void)state;
   const uint8_t bits[] = {5};
-  dlx_allocator allocator = DLX_ALLOCATOR_INIT;
-  allocator.allocate = count_allocate;
-  allocator.deallocate = deallocate;
+  counts counted = {0, 0};
+  const dlx_allocator allocator = counting_allocator(&counted);
   dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
   options.copy = DLX_COPY_ALWAYS;
   options.order = DLX_ORDER_F;
@@ -231,11 +217,10 @@ static void booleans_are_copied_once(void **state) {
   arrow_node node;
   make_numbers(&node, "b", bits, 3);
   dlx_tensor *tensor;
-  allocations = 0;
 
   assert_ok(dlx_tensor_from_arrow(&node.array, &node.schema, &options, NULL, &tensor));
 
-  assert_int_equal(allocations, 1);
+  assert_int_equal(counted.allocations, 1);
   dlx_tensor_release(tensor);
 }
 

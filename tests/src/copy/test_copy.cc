@@ -310,7 +310,6 @@ void interleaved_but_distinct_elements_are_accepted(void**) {
   assert_memory_equal(dst, expected, sizeof dst);
 }
 
-// Empty copies read and write nothing.
 bool repeats(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
   return dlx::repeats_elements(Described(nullptr, shape, strides).tensor);
 }
@@ -340,6 +339,7 @@ void repeated_elements_are_found(void**) {
   assert_false(repeats({1, 2}, {std::numeric_limits<int64_t>::min(), 1}));
 }
 
+// Empty copies read and write nothing.
 void empty_tensors_need_no_data(void**) {
   assert_string_equal(refusal({nullptr, {3, 0}}, {nullptr, {3, 0}, {0, 0}}).c_str(), "");
 }
