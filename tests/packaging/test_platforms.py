@@ -222,3 +222,18 @@ def test_two_builds_give_the_same_bytes(platform, tmp_path):
 
     assert wheel.read_bytes() == first.wheel.read_bytes()
     assert archive.read_bytes() == first.archive.read_bytes()
+
+
+@pytest.mark.parametrize("language", [("/std:c11", "/TC"), ("/std:c++17", "/TP")], ids="".join)
+def test_msvc_takes_the_headers_of_c(language, tmp_path):
+    """Clang takes MSVC's place, and MinGW's C headers those of Windows."""
+    source = tmp_path / "program.c"
+    headers = ("dlx.h", "arrow.h", "call.h", "dlpack.h")
+    source.write_text("".join(f"#include <dlx/{name}>\n" for name in headers))
+    folder = Path(zig()).parent / "lib"
+    run(
+        *(zig(), "clang", "--driver-mode=cl", "--target=x86_64-pc-windows-msvc"),
+        *("/Zs", "/W4", "/WX", f"/I{ROOT / 'include'}"),
+        *("-imsvc", folder / "include", "-imsvc", folder / "libc/include/any-windows-any"),
+        *(*language, source),
+    )
